@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proreus.client import Client, Conflict
+from proreus.client import ApiError, Client, Conflict
 from proreus.testing.server import running_server
 from tests.custom.asking import WIDGETS, define, definitions, redefine, until, widgets
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
@@ -107,6 +107,52 @@ async def test_an_update_also_takes_the_whole(client: Client) -> None:
     assert owned(done, "editor") == {}
     managers = [entry["manager"] for entry in done.to_dict()["metadata"]["managedFields"]]
     assert managers == ["editor"]
+
+
+def of_versions(*names: str) -> dict[str, Any]:
+    made = (
+        version(name, storage=name == "v1", spec={"size": INTEGER, "a": TEXT}) for name in names
+    )
+    return definition(*made)
+
+
+async def test_managers_of_every_version_keep_what_they_own(client: Client) -> None:
+    await define(client, of_versions("v1", "v1beta1"))
+    beta = widget("a", api_version="example.com/v1beta1", spec={"size": 1})
+    await widgets(client, "v1beta1").apply(beta, field_manager="beta")
+
+    await widgets(client).patch("a", {"spec": {"a": "x"}}, field_manager="editor")
+
+    with pytest.raises(Conflict, match='conflict with "beta"'):
+        await widgets(client).apply(widget("a", spec={"size": 2}), field_manager="stable")
+
+
+async def test_owners_in_a_version_that_is_gone_stop_applies_and_are_given_up_by_updates(
+    client: Client,
+) -> None:
+    await define(client, of_versions("v1", "v1beta1"))
+    beta = widget("a", api_version="example.com/v1beta1", spec={"size": 1})
+    await widgets(client, "v1beta1").apply(beta, field_manager="beta")
+    await redefine(client, of_versions("v1"))
+
+    async def is_gone() -> bool:
+        try:
+            await widgets(client).apply(widget("a", spec={"a": "x"}), field_manager="one")
+        except ApiError as refused:
+            return "to an invalid group/version: example.com/v1beta1" in str(refused)
+        return False
+
+    await until(is_gone)
+    done = await widgets(client).patch("a", {"spec": {"a": "y"}}, field_manager="editor")
+
+    assert "managedFields" not in done.to_dict()["metadata"]
+
+
+async def test_what_is_applied_as_null_is_refused(client: Client) -> None:
+    await define(client, of_versions("v1"))
+
+    with pytest.raises(ApiError, match='must be of type string: "null"'):
+        await widgets(client).apply(widget("a", spec={"a": None}), field_manager="one")
 
 
 async def test_the_status_of_a_definition_is_the_servers(client: Client) -> None:

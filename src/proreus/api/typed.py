@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from proreus.api.json_types import JsonObject
 from proreus.lazy_dataclass import dataclass
@@ -42,6 +42,12 @@ class ListType(StrEnum):
     MAP = "map"
 
 
+class Decode(Protocol):
+    def __call__(self, value: Any, *, is_text: bool = True) -> tuple[JsonObject, list[str]]:
+        """The object and its unknown fields. Not ``is_text``: the values were decoded already."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TypeNode:
     """One field's type. Only the attributes of its shape are set.
@@ -69,7 +75,7 @@ class TypeNode:
     enum: tuple[str, ...] = ()
     default: object = field(default=None)  # the schema's own default, None: none
     # custom kinds: a body → the object and its unknown fields, by rules of their own
-    decode: Callable[[Any], tuple[JsonObject, list[str]]] | None = None
+    decode: Decode | None = None
 
     def field_of(self, key: str) -> TypeNode | None:
         """The node below ``key``, None if the key is not declared here."""

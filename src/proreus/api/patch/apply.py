@@ -17,7 +17,7 @@ from proreus.api.group_version import GroupVersion, GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.patch import field_sets, last_applied, managed_fields, typed_check
 from proreus.api.patch.conflicts import conflict
-from proreus.api.patch.errors import MalformedPatch, UnmappedPatchError
+from proreus.api.patch.errors import MalformedPatch, UnknownOwnerVersion, UnmappedPatchError
 from proreus.api.patch.field_sets import EMPTY, Tree, difference, intersection, union
 from proreus.api.patch.field_walk import Comparison, fields_of
 from proreus.api.patch.managed_fields import APPLY, UNTRACKED, Owned, Owner, Owners
@@ -110,7 +110,10 @@ def entries_after(
         return []  # untracked objects stay so until first applied
     before = without_owners(live) if live is not None else dict(write.endpoint.empty)
     change = write.change(before, after)
-    managers = write.taken(before, after, owners, manager, change)
+    try:
+        managers = write.taken(before, after, owners, manager, change)
+    except UnknownOwnerVersion:
+        return []  # what cannot be kept up to date is given up
     if isinstance(managers, NeedsConversion):
         return managers
     if live is None or change.added or change.modified or change.removed:

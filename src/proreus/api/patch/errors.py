@@ -6,6 +6,7 @@
     ├── UndecodablePatch    422 Invalid        the result does not decode; cause field "patch"
     ├── TooManyOperations   413
     └── UnmappedPatchError  500 without reason what Kubernetes forgot to map (strategic, apply)
+        └── UnknownOwnerVersion            a manager wrote in a version that is gone
 
 ``to_status()`` is the one translation; the registry calls it where it catches PatchError.
 """
@@ -63,3 +64,10 @@ class TooManyOperations(PatchError):
 
 class UnmappedPatchError(PatchError):
     becomes = status.PlainError
+
+
+class UnknownOwnerVersion(UnmappedPatchError):
+    """A manager wrote in a version that the custom kind does not have, or has no more."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(f"request to convert CR to an invalid group/version: {version}")

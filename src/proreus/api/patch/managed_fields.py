@@ -171,6 +171,8 @@ def _entry(manager: Owner, owned: Owned) -> JsonObject:
         "operation": manager.operation,
         "apiVersion": owned.api_version,
     }
+    if not manager.name:
+        del entry["manager"]
     if owned.time:
         entry["time"] = owned.time
     entry["fieldsType"] = "FieldsV1"

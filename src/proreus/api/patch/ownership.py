@@ -52,7 +52,7 @@ class NeedsConversion:
     api_version: str
 
 
-# The object in another version; None if that version is not served.
+# The object in another version; None if that version is not served. Raises UnknownOwnerVersion.
 ToVersion = Callable[[JsonObject, str], InVersion | NeedsConversion | None]
 
 
@@ -63,7 +63,7 @@ class Endpoint:
     ``reset``: fields this endpoint puts back as they were, so that no manager owns them through it:
     ``(("status",),)`` for a kind with a status subresource, ``(("spec",),)`` for that subresource.
     ``empty``: the kind's empty object, with the fields a server always shows; what a create is
-    compared with. ``convert``: needed only by kinds with several versions. ``created``: what the
+    compared with. ``convert``: without it there is one version. ``created``: what the
     makers of objects own, by the shape of the object, which is kept beside it.
     """
 

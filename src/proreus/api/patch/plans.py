@@ -147,7 +147,9 @@ class WalkPlan:
         """The path element of a list's item; raises ElementError, worded like the server."""
         assert self.node is not None
         if self.node.list_type is ListType.SET:
-            if isinstance(item, dict | list):
+            if isinstance(item, list):
+                raise ElementError("not supported: associative list with lists as elements")
+            if isinstance(item, dict):
                 raise ElementError("associative list without keys has an element that's a map type")
             if item is None:
                 raise ElementError(
@@ -160,9 +162,10 @@ class WalkPlan:
             raise ElementError("associative list with keys may not have non-map elements")
         keys: JsonObject = {}
         for key, default in self._list_keys():
-            value = item.get(key, default)
-            if value is not None:
-                keys[key] = value
+            if key in item:
+                keys[key] = item[key]
+            elif default is not None:
+                keys[key] = default
         if not keys:
             wanted = " ".join(f'"{key}"' for key in self.node.list_map_keys)
             raise ElementError(

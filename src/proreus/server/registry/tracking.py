@@ -11,6 +11,7 @@ from typing import Any
 from proreus.api.group_version import GroupVersion, GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.patch.apply import entries_after, ownership_update
+from proreus.api.patch.errors import UnknownOwnerVersion
 from proreus.api.patch.json_patch import same
 from proreus.api.patch.ownership import Endpoint, InVersion, NeedsConversion
 from proreus.server.registry import metadata
@@ -77,8 +78,6 @@ def _endpoint(write: Write) -> Endpoint:
     node = collection.node
     empty: Mapping[str, Any] = zero(node) if node is not None else {"metadata": {}}
     versions = collection.resource.versions
-    if not collection.is_converted and versions is None:
-        return Endpoint(reset=reset, empty=empty)
 
     def convert(obj: JsonObject, version: str) -> InVersion | NeedsConversion | None:
         other = GroupVersion.parse(version).kind(collection.resource.kind)
@@ -91,7 +90,9 @@ def _endpoint(write: Write) -> Endpoint:
                     return known
                 found = known
             return InVersion(found, collection.find_node(other))
-        except KeyError:
+        except KeyError as unknown:
+            if collection.resource.custom:
+                raise UnknownOwnerVersion(version) from unknown
             return None
 
     return Endpoint(reset=reset, empty=empty, convert=convert)

@@ -61,7 +61,7 @@ def check(
     ``unchanged``: fields of the value that were checked before and are taken as they are.
     """
     if node.decode is not None:
-        return Checked(*node.decode(value))
+        return Checked(*node.decode(value, is_text=is_text))
     seen = Seen(_MISFITS_MAX)
     try:
         if unchanged:

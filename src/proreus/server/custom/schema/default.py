@@ -1,6 +1,7 @@
 """Applies the defaults of a schema, and drops nulls of fields that are not nullable.
 
 Both happen on every write and on reads of objects that are older than their schema. Idempotent.
+Only what an apply makes is never decoded, so its nulls stay and are validated.
 Defaults can multiply, one for every item of a list; what they add to an object is bounded by what
 can be stored, so that an object that is too large anyway is not made first.
 """
@@ -15,12 +16,13 @@ from proreus.server.custom.schema.structural import MISSING, Structural
 from proreus.server.storage.interface import VALUE_BYTES_MAX, ValueTooLarge
 
 
-def default(value: Any, schema: Structural) -> None:
+def default(value: Any, schema: Structural, *, keeps_nulls: bool = False) -> None:
     """Change ``value`` in place, from the outside in: a default may itself have defaults inside.
 
-    Raises ValueTooLarge; some defaults are filled in then.
+    ``keeps_nulls``: those without a default stay, and are refused later. Raises ValueTooLarge;
+    some defaults are filled in then.
     """
-    _Filling().value(value, schema)
+    _Filling(keeps_nulls=keeps_nulls).value(value, schema)
 
 
 def default_stored(value: Any, schema: Structural) -> None:
@@ -30,10 +32,11 @@ def default_stored(value: Any, schema: Structural) -> None:
 
 
 class _Filling:
-    __slots__ = ("_bytes_left",)
+    __slots__ = ("_bytes_left", "_keeps_nulls")
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_nulls: bool) -> None:
         self._bytes_left = VALUE_BYTES_MAX
+        self._keeps_nulls = keeps_nulls
 
     def value(self, value: Any, schema: Structural) -> None:
         if value.__class__ is dict:
@@ -60,7 +63,8 @@ class _Filling:
                 continue
             if item is None and not inner.nullable:
                 if inner.default is MISSING:
-                    nulls.append(key)
+                    if not self._keeps_nulls:
+                        nulls.append(key)
                     continue
                 value[key] = item = self._default(inner)  # of a map's values
             if item.__class__ is dict or item.__class__ is list:

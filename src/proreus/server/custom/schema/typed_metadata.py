@@ -11,6 +11,8 @@ from proreus.server.custom.schema.structural import Structural
 from proreus.server.schema.check import DecodeError, check
 from proreus.server.schema.definitions import OBJECT_META, Definitions
 
+_POINTERS = ("deletionGracePeriodSeconds",)
+
 
 class BadMetadata(DecodeError):
     """An embedded resource whose type or metadata is of the wrong type.
@@ -38,7 +40,8 @@ def coerce(obj: JsonObject, unknown: list[str], at: str = "metadata") -> None:
             str(error).replace("struct field .", "struct field ObjectMeta.")
         ) from error
     unknown += [f"{at}.{field}" for field in checked.unknown_fields]
-    obj["metadata"] = {k: v for k, v in checked.value.items() if v is not None}
+    # Go writes no field that is empty, but a zero that is a pointer's.
+    obj["metadata"] = {k: v for k, v in checked.value.items() if v or (v == 0 and k in _POINTERS)}
 
 
 def coerce_resource(value: JsonObject, path: str, unknown: list[str]) -> None:

@@ -32,13 +32,14 @@ class Decode:
     """A body or a patched object → an object of the kind, and the fields it does not have.
 
     The schema is that of the version the object declares. An object of another type has none: only
-    its metadata is decoded, and validation refuses it later.
+    its metadata is decoded, and validation refuses it later. What is no text was applied: values
+    that are there already, of which no null is dropped.
     """
 
     kind: GroupKind
     schemas: Mapping[str, Structural]
 
-    def __call__(self, value: Any) -> tuple[JsonObject, list[str]]:
+    def __call__(self, value: Any, *, is_text: bool = True) -> tuple[JsonObject, list[str]]:
         obj: JsonObject = with_plain_numbers(value)
         odd: list[str] = []
         schema = self._schema(obj)
@@ -47,7 +48,7 @@ class Decode:
             return obj, odd
         odd += prune(obj, schema)
         coerce_embedded(obj, schema, "", odd)
-        default(obj, schema)
+        default(obj, schema, keeps_nulls=not is_text)
         return obj, odd
 
     def _schema(self, obj: JsonObject) -> Structural | None:
@@ -82,12 +83,13 @@ class CustomRules:
             validate=self._validate,
             validate_update=self._validate_update,
             validate_status=self._validate_status,
+            kept_by_status=(("metadata",),),
             warnings=finalizer_warnings,
             warnings_on_update=finalizer_warnings,
         )
 
     def _default(self, obj: JsonObject) -> None:
-        default(obj, self.stored_schema)
+        default(obj, self.stored_schema, keeps_nulls=True)
 
     def _prepare_create(self, obj: JsonObject) -> None:
         if self.is_ending:

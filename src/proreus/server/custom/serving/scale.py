@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proreus.api import field_error
+from proreus.api import field_error, go_text
 from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind, GroupResource
 from proreus.api.json_types import JsonObject
@@ -14,15 +14,6 @@ from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.subresources.scale import scale_object, wanted_version
 
 _INT32_MAX = 2**31 - 1
-_GO_TYPES = {
-    str: "string",
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-    dict: "map[string]interface {}",
-    list: "[]interface {}",
-    type(None): "<nil>",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +80,8 @@ def _accessed(obj: Mapping[str, Any], path: str, wanted: type, name: str) -> tup
     value: Any = obj
     keys = path.removeprefix(".").split(".")
     for depth, key in enumerate(keys):
+        if value is None:
+            return "", None
         if not isinstance(value, dict):
             at = ".".join(keys[:depth])
             return _odd(at, value, "map[string]interface {}"), None
@@ -101,10 +94,8 @@ def _accessed(obj: Mapping[str, Any], path: str, wanted: type, name: str) -> tup
 
 
 def _odd(at: str, value: Any, wanted: str) -> str:
-    text = value if isinstance(value, str) else field_error.quote(value)
-    return (
-        f".{at} accessor error: {text} is of the type {_GO_TYPES[type(value)]}, expected {wanted}"
-    )
+    shown = f"{go_text.plain(value)} is of the type {go_text.type_name(value)}"
+    return f".{at} accessor error: {shown}, expected {wanted}"
 
 
 def _read(obj: Mapping[str, Any], path: str) -> Any:

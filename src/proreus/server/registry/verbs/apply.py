@@ -71,7 +71,8 @@ def read_apply(body: bytes, *, is_strict: bool) -> ApplyPatch:
     try:
         document, faults = yaml.decode_strict(body)
     except yaml.YamlError as error:
-        raise MalformedPatch(f"error decoding YAML: {error}") from error
+        why = f"error decoding YAML: error converting YAML to JSON: {error}"
+        raise MalformedPatch(why) from error
     if faults and is_strict:
         lines = "".join(f"\n  {fault}" for fault in faults)
         raise MalformedPatch(

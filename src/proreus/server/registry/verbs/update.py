@@ -186,6 +186,7 @@ class Update:
     async def _create(self) -> bytes:
         write = self.write
         obj = await self.modification.modify(write, None)
+        _revision_of(obj)
         creation.set_namespace(write, obj)
         metadata.wipe_system_fields(obj)
         metadata.without_resource_version(obj)
@@ -257,22 +258,15 @@ class Update:
         self.strategy.date(stored, live, self.write.now)
         self.strategy.prepare(stored, live)
         resource, non_owners = self.write.collection.resource, self.write.collection.non_owners
-        found = metadata_rules.update_violations(
-            stored["metadata"], live["metadata"], resource, non_owners
-        )
-        if wrong := type_violations(stored, resource):
-            return found + wrong
-        if resource.custom:
-            found += found  # Kubernetes checks their metadata twice, and reports each cause twice
-        return found
+        new, old = stored["metadata"], live["metadata"]
+        if not resource.custom:
+            return metadata_rules.update_violations(new, old, resource, non_owners)
+        found, of_kind = metadata_rules.custom_update_violations(new, old, resource, non_owners)
+        return found + (type_violations(stored, resource) or of_kind)
 
     def _check_revision(self, stored: JsonObject, live: JsonObject) -> None:
         resource = self.write.collection.resource
-        given = stored["metadata"].get("resourceVersion") or ""
-        try:
-            wanted = parse_resource_version(given)
-        except RevisionError as error:
-            raise PlainError(error.why) from error
+        wanted = _revision_of(stored)
         if wanted == 0:
             if resource.lifecycle.unconditional_update:
                 return
@@ -283,6 +277,13 @@ class Update:
             raise Invalid.of(kind, self.write.name, [rule])
         if str(wanted) != live["metadata"]["resourceVersion"]:
             raise Conflict.modified(resource.group_resource, self.write.name)
+
+
+def _revision_of(obj: JsonObject) -> int:
+    try:
+        return parse_resource_version(metadata.ensure(obj).get("resourceVersion") or "")
+    except RevisionError as error:
+        raise PlainError(error.why) from error
 
 
 def check_name(obj: JsonObject, name: str) -> None:

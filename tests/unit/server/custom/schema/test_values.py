@@ -274,6 +274,10 @@ def test_a_large_set_is_validated_in_the_time_it_takes_to_read_it() -> None:
         ({"spec": {"n": "x"}},
          [".spec.n: Invalid value: 0: .spec.n accessor error: x is of the type string, expected "
           "int64"]),
+        ({"spec": None}, []),
+        ({"spec": {"n": None}},
+         [".spec.n: Invalid value: 0: .spec.n accessor error: <nil> is of the type <nil>, expected "
+          "int64"]),
         ({"spec": [1]},
          [".spec.n: Invalid value: 0: .spec accessor error: [1] is of the type []interface {}, "
           "expected map[string]interface {}"]),
@@ -360,6 +364,15 @@ def test_a_long_text_is_no_duration_and_is_read_once() -> None:
     duration = {"type": "string", "format": "duration"}
 
     assert messages(spec_of(f=duration), {"f": "1" * 200_000})
+
+
+def test_metadata_that_is_empty_is_not_there() -> None:
+    decode = Decode(GroupKind("g", "K"), {"v1": parse(spec_of())})
+    meta = {"name": "a", "labels": {}, "managedFields": [], "deletionGracePeriodSeconds": 0}
+
+    read, _ = decode({"apiVersion": "g/v1", "kind": "K", "metadata": meta})
+
+    assert read["metadata"] == {"name": "a", "deletionGracePeriodSeconds": 0}
 
 
 def test_metadata_of_the_wrong_type_is_refused_before_unknown_fields() -> None:
