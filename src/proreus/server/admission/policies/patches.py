@@ -65,7 +65,9 @@ def patched(
         return obj
     except RejectedPatch as why:
         raise Unapplicable(f"JSON Patch: {why}") from why
-    if node is not None and isinstance(found, dict) and (unknown := unknown_fields(node, found)):
+    # Of a custom kind they are dropped.
+    typed = node if node is not None and node.decode is None else None
+    if typed and isinstance(found, dict) and (unknown := unknown_fields(typed, found)):
         said = ", ".join(f'unknown field "{field}"' for field in unknown)
         raise InternalError.of(f"strict decoding error: {said}")
     return typed_object(found, kind, node)
@@ -120,6 +122,8 @@ def plain(value: Any) -> Any:
             return plain(inner)
         case _:
             short = type_name(value).rpartition(".")[2]
+            if short == "type":
+                raise _unwritable("type conversion not supported for 'type'")
             raise _unwritable(f"type conversion error from '{short}' to '*structpb.Value'")
 
 

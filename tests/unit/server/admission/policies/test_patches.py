@@ -14,6 +14,7 @@ from proreus.server.admission.policies.patches import Unapplicable, applied, pat
 from proreus.server.cel.functions.opaque import Amount
 from proreus.server.cel.initializers import MadeObject
 from proreus.server.cel.syntax import Uint
+from proreus.server.cel.values import TypeValue
 from proreus.server.schema.definitions import Definitions
 
 POD = GroupVersionKind("", "v1", "Pod")
@@ -140,6 +141,7 @@ def test_values_become_json_as_protobuf_has_it(value: Any, found: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "why"),
     [
+        (TypeValue("int"), "type conversion not supported for 'type'"),
         ({1: 2}, "unsupported type conversion from 'int' to string"),
         (float("inf"), "google.protobuf.Value.number_value: invalid +Inf value"),
         (Amount.parse("1"), "type conversion error from 'Quantity' to '*structpb.Value'"),
