@@ -146,7 +146,7 @@ def _byte(value: Any) -> int:
     if value.__class__ is int and value in range(256):
         found: int = value
         return found
-    raise Mismatch(value, nested=Nested(Shape.INTEGER, "uint8", ""))
+    raise Mismatch(value, nested=Nested(Shape.INTEGER, "uint8", "unrecognized type: uint8"))
 
 
 def _base64(text: str) -> str:

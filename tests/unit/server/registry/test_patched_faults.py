@@ -80,3 +80,27 @@ async def test_a_patch_can_make_the_server_forget_all_owners(ask: Asking, entrie
 
     assert answer.status == 200
     assert "managedFields" not in answer.body["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "copied"),
+    [(2.0, 2), (2**32 + 3, 3), (3_000_000_000, -1_294_967_296), (1e30, 0)],
+)
+async def test_whole_numbers_of_strategic_patches_are_copied_by_their_low_bits(
+    ask: Asking, replicas: float, copied: int
+) -> None:
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    await ask("POST", path, {"metadata": {"name": "d"}, "spec": spec})
+
+    answer = await ask("PATCH", f"{path}/d", {"spec": {"replicas": replicas}}, kind=STRATEGIC)
+
+    if copied < 0:
+        assert answer.status == 422
+        assert f"spec.replicas: Invalid value: {copied}: " in answer.body["message"]
+    else:
+        assert answer.body["spec"]["replicas"] == copied

@@ -8,6 +8,7 @@ import pytest
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.server.schema.check import DecodeError, check
+from proreus.server.schema.copied_numbers import with_copied_numbers
 from proreus.server.schema.definitions import Definitions
 
 QUANTITY = "quantities must match the regular expression"
@@ -57,3 +58,29 @@ def fault(group: str, kind: str, value: dict[str, Any]) -> str:
     with pytest.raises(DecodeError) as caught:
         check(node, value, is_text=False)
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "copied"),
+    [(2.0, 2), (2**31, -(2**31)), (2**32 + 3, 3), (-(2**31) - 1, 2**31 - 1), (1e30, 0), (1.5, 1.5)],
+)
+def test_whole_numbers_keep_their_low_bits_when_they_are_copied(
+    given: float, copied: float
+) -> None:
+    node = Definitions.load().node(GroupVersionKind("apps", "v1", "Deployment"))
+    assert node is not None
+    value = {"spec": {"replicas": given, "paused": True, "template": {"x": given}}}
+
+    found = with_copied_numbers(node, value)
+
+    assert found["spec"] == {"replicas": copied, "paused": True, "template": {"x": given}}
+
+
+def test_long_numbers_keep_more_bits() -> None:
+    node = Definitions.load().node(GroupVersionKind("", "v1", "Pod"))
+    assert node is not None
+    seconds = "terminationGracePeriodSeconds"
+
+    for given, copied in ((2**40, 2**40), (1e30, -(2**63)), (2**63, -(2**63))):
+        found = with_copied_numbers(node, {"spec": {seconds: given}})
+        assert found["spec"][seconds] == copied

@@ -45,7 +45,8 @@ from proreus.server.registry.strategy import strategy_for
 from proreus.server.registry.verbs.update import Update, check_name
 from proreus.server.registry.write import Write
 from proreus.server.resource.versions import run_with_conversions
-from proreus.server.schema.check import DecodeError, check, unknown_fields
+from proreus.server.schema.check import Checked, DecodeError, check, unknown_fields
+from proreus.server.schema.copied_numbers import with_copied_numbers
 
 
 def patching(write: Write, document: PatchDocument) -> Update:
@@ -254,7 +255,7 @@ def _decode(
     if node is None:
         return value, []
     try:
-        checked = check(node, value, is_text=patched.is_text, unchanged=unchanged)
+        checked = _checked(node, patched, value, unchanged)
         unknown = checked.unknown_fields
         if unknown and not is_custom:
             unknown = _unknown_in_order(node, patched)
@@ -267,6 +268,16 @@ def _decode(
     if not is_custom:
         obj["kind"], obj["apiVersion"] = gvk.kind, gvk.api_version
     return obj, [f'unknown field "{path}"' for path in unknown]
+
+
+def _checked(node: TypeNode, patched: Patched, value: Any, unchanged: Json) -> Checked:
+    try:
+        return check(node, value, is_text=patched.is_text, unchanged=unchanged)
+    except DecodeError:
+        if patched.is_text or node.decode is not None:
+            raise
+        copied = with_copied_numbers(node, value)
+        return check(node, copied, is_text=False, unchanged=unchanged)
 
 
 def _unknown_in_order(node: TypeNode, patched: Patched) -> list[str]:
