@@ -21,6 +21,7 @@ _PLAINLY_VALIDATED_GROUPS = frozenset((
     "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
     "coordination.k8s.io", "policy",
 ))  # fmt: skip
+_DEFINITIONS = "apiextensions.k8s.io"
 NonOwners = frozenset[tuple[str, str]]  # apiVersion and kind of what may own nothing
 
 
@@ -33,6 +34,9 @@ def violations(
 def update_violations(
     metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource, non_owners: NonOwners
 ) -> list[FieldError]:
+    if resource.names.group == _DEFINITIONS:
+        found, of_kind = custom_update_violations(metadata, old, resource, non_owners)
+        return found + of_kind
     return collect_faults(lambda: _update_violations(metadata, old, resource, non_owners))
 
 
@@ -61,7 +65,8 @@ def _update_violations(
 def custom_update_violations(
     metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource, non_owners: NonOwners
 ) -> tuple[list[FieldError], list[FieldError]]:
-    """Of an object of a custom kind: what all updates are checked for, and then those of its kind.
+    """Of an object of a custom kind, or a definition: what all updates are checked for, and then
+    those of its kind.
 
     Kubernetes checks the first as a new object and as a changed one, and the second as a changed
     one again, which its names of finalizers are not checked as. Each check reports all it finds.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from proreus.server.kinds.apiextensions import custom_resource_definition
 from proreus.server.kinds.core import config_map
 from proreus.server.registry import metadata_rules
 from proreus.server.resource import CustomVersion
@@ -32,6 +33,19 @@ def test_metadata_of_a_custom_object_is_checked_as_new_as_changed_and_by_its_kin
         "metadata.uid", "metadata.labels",
     ]  # fmt: skip
     assert [error.field for error in of_kind] == ["metadata.uid", "metadata.labels"]
+
+
+def test_metadata_of_a_definition_is_checked_as_often_as_that_of_its_objects() -> None:
+    old = {"name": "a.b.c", "uid": "1"}
+    new = {**old, "uid": "2", "labels": {"a": "_"}}
+
+    found = metadata_rules.update_violations(
+        new, old, custom_resource_definition.RESOURCES[0], frozenset()
+    )
+
+    assert [error.field for error in found] == [
+        "metadata.labels", "metadata.uid", "metadata.labels", "metadata.uid", "metadata.labels",
+    ]  # fmt: skip
 
 
 def test_what_is_before_the_dash_of_a_prefix_is_not_looked_at_but_for_a_part_of_a_sign() -> None:
