@@ -137,13 +137,14 @@ def _merge_ordered_lists(merged: JsonObject, patch: JsonObject, node: TypeNode |
 
 
 def _delete_from_list(merged: JsonObject, key: str, values: Any, node: TypeNode | None) -> None:
-    if isinstance(values, dict) and isinstance(merged.get(key), dict):
-        _merge_value(merged, values, node, key)  # the directive means nothing to objects
+    original = merged.get(key)
+    if type(original) is type(values) and not isinstance(values, list):
+        _merge_value(merged, values, node, key)  # the directive means nothing but to lists
         return
     # Anything else but a list against a list is silently nothing (server.md §12).
     field = node.field_of(key) if node else None
-    if isinstance(values, list) and isinstance(merged.get(key), list) and field is not None:
-        merged[key] = strategic_lists.delete_values(merged[key], values, field, _merge_object)
+    if isinstance(values, list) and isinstance(original, list) and field is not None:
+        merged[key] = strategic_lists.delete_values(original, values, field, _merge_object)
 
 
 def _field_to_merge(node: TypeNode | None, key: str) -> TypeNode | None:

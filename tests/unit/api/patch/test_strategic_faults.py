@@ -107,13 +107,17 @@ def test_parts_of_raw_values_cannot_be_merged() -> None:
     assert said == 'unable to find api field in struct RawExtension for the json field "a"'
 
 
-def test_a_deletion_of_an_object_is_a_merge() -> None:
-    live = {"metadata": {"name": "a", "labels": {"x": "1"}}}
-    patch = {"$deleteFromPrimitiveList/metadata": {"labels": {"y": "2"}}}
+def test_a_deletion_means_nothing_but_to_lists() -> None:
+    live = {"metadata": {"name": "a", "labels": {"x": "1"}}, "immutable": True}
+    patch = {
+        "$deleteFromPrimitiveList/metadata": {"labels": {"y": "2"}},
+        "$deleteFromPrimitiveList/immutable": False,
+    }
 
     found = apply_strategic_merge(live, patch, node_of("", "ConfigMap"))
 
     assert found["metadata"] == {"name": "a", "labels": {"x": "1", "y": "2"}}
+    assert found["immutable"] is False
 
 
 LIVE = {
