@@ -384,4 +384,5 @@ async def test_who_acts_as_somebody_without_a_name_is_refused(
         served = await connection.ask("GET", CONFIG_MAPS, None, [("X-Impersonate-Extra-x", "x")])
 
     assert refused.code == 400 and b"without impersonating a user" in refused.body
+    assert refused.headers["x-content-type-options"] == "nosniff"
     assert served.code == 200

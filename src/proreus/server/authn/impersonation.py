@@ -12,8 +12,12 @@ from proreus.server.registry.user import User
 _EXTRA = "impersonate-extra-"
 
 
+class NobodyImpersonated(BadRequest):
+    """Groups or other properties of a user were asked for, and no user."""
+
+
 def wanted_user(headers: Iterable[tuple[str, str]]) -> User | None:
-    """As the headers have it, None if they name nobody and nothing. Raises BadRequest."""
+    """None if the headers name nobody and nothing. Raises NobodyImpersonated."""
     name, uid, groups = "", "", []
     extra: dict[str, tuple[str, ...]] = {}
     for header, raw in headers:
@@ -33,7 +37,7 @@ def wanted_user(headers: Iterable[tuple[str, str]]) -> User | None:
     if name:
         return wanted
     if uid or groups or extra:
-        raise BadRequest(f"requested {_as_go(wanted)} without impersonating a user name")
+        raise NobodyImpersonated(f"requested {_as_go(wanted)} without impersonating a user name")
     return None
 
 

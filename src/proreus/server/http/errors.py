@@ -27,6 +27,7 @@ from proreus.api.wire import json
 from proreus.api.wire.amplification import TooManyContainers
 from proreus.api.wire.path import ApiPath
 from proreus.net.http1.messages import Response
+from proreus.server.authn.impersonation import NobodyImpersonated
 from proreus.server.authz.authorizer import Denied
 from proreus.server.http.exchange import Exchange, Header
 from proreus.server.http.negotiation import AS_IT_IS, PLAIN, Choice
@@ -85,7 +86,7 @@ def answer(exchange: Exchange, error: ApiError) -> Response:
     headers: list[Header] = []
     if error.retry_after_s:
         headers.append(("Retry-After", str(error.retry_after_s)))
-    if isinstance(error, Denied):
+    if isinstance(error, Denied | NobodyImpersonated):
         headers.append(("X-Content-Type-Options", "nosniff"))
     if choice is PLAIN:
         return exchange.json(code, json.encode(error.status) + b"\n", *headers)
