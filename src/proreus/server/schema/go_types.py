@@ -161,7 +161,12 @@ ExactDeviceRequest.allocationMode DeviceSubRequest.allocationMode: v1.DeviceAllo
 DeviceAllocationConfiguration.source: v1.AllocationConfigSource
 DeviceTaint.effect DeviceToleration.effect: v1.DeviceTaintEffect
 DeviceToleration.operator: v1.DeviceTolerationOperator
-DeviceConstraint.matchAttribute: v1.FullyQualifiedName
+DeviceConstraint.matchAttribute DeviceConstraint.distinctAttribute: v1.FullyQualifiedName
+CapacityRequirements.requests: map[v1.QualifiedName]resource.Quantity
+Device.attributes: map[v1.QualifiedName]v1.DeviceAttribute
+Device.capacity: map[v1.QualifiedName]v1.DeviceCapacity
+DeviceRequestAllocationResult.consumedCapacity: map[v1.QualifiedName]resource.Quantity
+DeviceRequestAllocationResult.shareID ResourceClaimConsumerReference.uid: types.UID
 ValidationRule.reason: v1.FieldValueErrorReason
 JSONSchemaProps.$schema: v1.JSONSchemaURL
 JSONSchemaProps.enum: []v1.JSON

@@ -259,6 +259,9 @@ def test_types_with_names_of_their_own_belong_to_fields_there_are() -> None:
         for field in known.raw(name).get("properties", ())
     }
 
+    # The answers of webhooks are of a type that is sent, but not published.
+    fields |= {"AdmissionResponse.uid", "AdmissionResponse.patchType"}
+
     assert go_types.NAMED.keys() <= fields
 
 

@@ -90,3 +90,11 @@ def test_bytes_may_be_a_list_of_numbers() -> None:
     assert fault("", "Secret", {"data": {"a": ["x"]}}) == (
         "json: cannot unmarshal string into Go struct field Secret.data of type uint8"
     )
+
+
+def test_names_of_devices_have_types_of_their_own() -> None:
+    value = {"spec": {"devices": [{"attributes": 5}]}}
+
+    assert fault("resource.k8s.io", "ResourceSlice", value).endswith(
+        "Device.spec.devices.attributes of type map[v1.QualifiedName]v1.DeviceAttribute"
+    )
