@@ -47,13 +47,17 @@ _OPTIONS = frozenset(
 )
 
 
-# A place in Kubernetes' sources that its clients see in messages.
+# Places in Kubernetes' sources that its clients see in messages; definitions have one of their own.
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_SCHEMES = {
+    "apiextensions.k8s.io": "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
+}
 
 
 def not_registered(gvk: GroupVersionKind) -> str:
+    scheme = _SCHEMES.get(gvk.group, _SCHEME)
     return (
-        f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{_SCHEME}"'
+        f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{scheme}"'
     )
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from proreus.api.group_version import GroupVersionKind
+from proreus.server.registry.kinds import not_registered
 from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 OPTION = "ignoreStoreReadErrorWithClusterBreakingPotential"
@@ -35,6 +37,15 @@ async def test_a_patch_cannot_change_the_kind(ask: Asking, patch: dict[str, Any]
     assert answer.status == 422
     assert answer.body["details"]["causes"][0]["field"] == "patch"
     assert answer.body["message"].endswith(f": {why}")
+
+
+def test_kinds_of_definitions_are_missed_in_a_scheme_of_their_own() -> None:
+    missed = not_registered(GroupVersionKind("apiextensions.k8s.io", "v1", "Thing"))
+
+    assert missed == (
+        'no kind "Thing" is registered for version "apiextensions.k8s.io/v1" in scheme '
+        '"k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"'
+    )
 
 
 async def test_deleting_what_cannot_be_read_is_refused_for_what_can(ask: Asking) -> None:
