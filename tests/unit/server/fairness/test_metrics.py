@@ -60,7 +60,7 @@ def test_what_watches_take_to_begin_is_counted_apart() -> None:
     assert took == {"regular": 2, "watch": 1}
 
 
-async def test_the_demand_of_a_period_is_shown_when_it_has_ended() -> None:
+async def test_the_demand_of_a_period_is_counted_when_it_has_ended() -> None:
     measured = Measured()
     seats = [measured.seat(), measured.seat()]
     await measured.clock.advance(5)
