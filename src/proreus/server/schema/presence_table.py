@@ -263,6 +263,7 @@ EMPTY_LISTS = _table("""
 CustomResourceDefinitionSpec versions
 HPAScalingRules policies
 IngressSpec rules
+JSONSchemaProps dependencies
 ObjectMeta managedFields
 PersistentVolumeSpec capacity
 """)

@@ -234,6 +234,14 @@ def test_keys_of_maps_are_named_as_fields_are_where_something_below_them_is_unkn
     assert found.unknown_fields == [f"{at}.spec.properties.a.odd"]
 
 
+def test_dependencies_of_a_schema_are_seen_though_empty_as_they_are_refused() -> None:
+    version = {"name": "v1", "schema": {"openAPIV3Schema": {"dependencies": {}, "required": []}}}
+
+    found = check(_node("CustomResourceDefinition"), {"spec": {"versions": [version]}})
+
+    assert found.value["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {"dependencies": {}}
+
+
 @pytest.mark.parametrize(
     ("field", "name"),
     [
