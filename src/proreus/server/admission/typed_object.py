@@ -48,7 +48,7 @@ def _custom_object(made: Any, kind: GroupVersionKind, decode: Decode) -> JsonObj
         raise InternalError.of(str(error)) from error
     if not declared.kind:
         raise InternalError.of(missing_kind(go_text.json_text(_sorted(made))))
-    if str(declared.version) != kind.api_version:
+    if declared.version.group != kind.group:
         given = f"{declared.version.group}/{declared.version.version}, Kind={declared.kind}"
         why = "is unstructured and is not suitable for converting to"
         raise PlainError(f"{given} {why} {go_text.quoted(kind.api_version)}")
@@ -58,7 +58,7 @@ def _custom_object(made: Any, kind: GroupVersionKind, decode: Decode) -> JsonObj
     node = Definitions.load().named(OBJECT_META)
     fitting = {key: value for key, value in metadata.items() if _fits(node, {key: value})}
     found, _ = decode({**made, "metadata": fitting})
-    return found
+    return {**found, "apiVersion": kind.api_version}
 
 
 def _sorted(value: Any) -> Any:

@@ -33,6 +33,10 @@ def test_what_it_has_not_is_dropped_and_so_is_metadata_of_the_wrong_type() -> No
     }
 
 
+def test_another_version_of_its_group_becomes_the_one_that_was_asked_for() -> None:
+    assert made(apiVersion="a.b/v2") == OBJECT
+
+
 def test_another_kind_is_left_to_validation() -> None:
     assert made(kind="Other")["kind"] == "Other"
 

@@ -10,6 +10,7 @@ from proreus.api.patch.json_patch import apply_json_patch
 from proreus.api.status import InternalError
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json
+from proreus.api.wire.json_syntax import explain
 from proreus.server.admission.typed_object import typed_object
 
 OPERATIONS_MAX = 10_000
@@ -24,7 +25,7 @@ def read_operations(patch: bytes) -> list[JsonObject]:
     try:
         document = json.decode(patch)
     except ValueError as error:
-        raise UndecodableOperations(str(error)) from error
+        raise UndecodableOperations(explain(patch) or str(error)) from error
     if document is None:
         return []
     if not isinstance(document, list):

@@ -113,7 +113,7 @@ def _document(answer: bytes) -> Any:
         review = json.decode(answer) if text else None
     except ValueError as error:
         if text.startswith(b"{"):
-            raise UnreadableAnswer(f"{PARSE_ERROR}{explain(answer)}") from error
+            raise UnreadableAnswer(f"{PARSE_ERROR}{explain(answer) or error}") from error
         return ""  # it is taken for YAML, in which any text is a string
     return {} if review is None else review
 

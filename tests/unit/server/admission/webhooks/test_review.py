@@ -235,6 +235,13 @@ def test_a_patch_is_a_list_of_operations(patch: bytes) -> None:
         read_operations(patch)
 
 
+def test_a_patch_that_is_no_json_is_refused_in_the_words_of_go() -> None:
+    with pytest.raises(UndecodableOperations) as refused:
+        read_operations(b"not json")
+
+    assert str(refused.value) == "invalid character 'o' in literal null (expecting 'u')"
+
+
 def test_webhooks_of_one_name_are_distinguished() -> None:
     twice = {"webhooks": [{"name": "a.b.c"}, {"name": "a.b.c"}, {"name": "d.e.f"}]}
 
