@@ -155,6 +155,16 @@ async def test_what_is_applied_as_null_is_refused(client: Client) -> None:
         await widgets(client).apply(widget("a", spec={"a": None}), field_manager="one")
 
 
+async def test_a_status_that_is_null_where_there_is_none_changes_nothing(client: Client) -> None:
+    parts: dict[str, Any] = {"subresources": {"status": {}}}
+    await define(client, definition(version(spec={"a": TEXT}, status={"a": TEXT}, **parts)))
+    await widgets(client).create(widget("a"))
+
+    done = await widgets(client).apply_status(widget("a", status=None), field_manager="one")
+
+    assert "status" not in done.to_dict()
+
+
 async def test_the_status_of_a_definition_is_the_servers(client: Client) -> None:
     await define(client, definition(version(spec={"size": INTEGER})))
 

@@ -133,11 +133,13 @@ class Documents:
 
     async def _resources(self, exchange: Exchange, group_version: GroupVersion) -> Answer:
         found = self.legacy.resources(group_version)
+        is_routed = self.catalog.has_builtin_group(group_version.group)
         if found is None:
-            if not self.catalog.has_builtin_group(group_version.group):
+            if not is_routed:
                 return _page_not_found(exchange)
             raise NotFound.path()
-        _check_route(exchange)
+        if is_routed:  # those of definitions answer every method, as groups do
+            _check_route(exchange)
         return await self._render(exchange, found)
 
     async def _render(self, exchange: Exchange, document: Document) -> Answer:

@@ -6,6 +6,8 @@ import asyncio
 
 import pytest
 
+from tests.custom.asking import until
+from tests.custom.definitions import definition, version
 from tests.robustness.wire import ask as over_the_wire
 from tests.unit.server.registry.server_under_test import MERGE, Asking
 
@@ -128,6 +130,18 @@ async def test_some_pages_answer_every_method_and_some_only_get(
 ) -> None:
     assert (await ask("POST", path)).status == status
     assert (await ask("GET", path)).status == 200
+
+
+async def test_the_versions_of_definitions_answer_every_method(ask: Asking) -> None:
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    await ask("POST", definitions, definition(version()))
+
+    async def is_served() -> bool:
+        return bool((await ask("GET", "/apis/example.com/v1")).status == 200)
+
+    await until(is_served)
+
+    assert (await ask("POST", "/apis/example.com/v1")).status == 200
 
 
 async def test_discovery_of_all_groups_does_not_look_at_what_it_is_sent(ask: Asking) -> None:

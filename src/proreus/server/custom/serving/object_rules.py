@@ -80,6 +80,7 @@ class CustomRules:
             default=self._default,
             prepare_create=self._prepare_create,
             prepare_update=self._prepare_update,
+            prepare_status=_prepare_status,
             validate=self._validate,
             validate_update=self._validate_update,
             validate_status=self._validate_status,
@@ -160,6 +161,12 @@ class CustomRules:
 
     def _served(self, obj: JsonObject) -> JsonObject:
         return obj if self.to_served is None else self.to_served(obj)
+
+
+def _prepare_status(new: JsonObject, old: JsonObject) -> None:
+    """A null where there was nothing is nothing."""
+    if "status" in new and new["status"] is None and "status" not in old:
+        del new["status"]
 
 
 def finalizer_warnings(obj: JsonObject, old: JsonObject | None = None) -> list[str]:

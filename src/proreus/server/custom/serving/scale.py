@@ -83,8 +83,8 @@ def _accessed(obj: Mapping[str, Any], path: str, wanted: type, name: str) -> tup
         if value is None:
             return "", None
         if not isinstance(value, dict):
-            at = ".".join(keys[:depth])
-            return _odd(at, value, "map[string]interface {}"), None
+            at = ".".join(keys[: depth + 1])
+            return _odd(at, value, "map[string]interface{}"), None
         if key not in value:
             return "", None
         value = value[key]

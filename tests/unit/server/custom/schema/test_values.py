@@ -279,8 +279,8 @@ def test_a_large_set_is_validated_in_the_time_it_takes_to_read_it() -> None:
          [".spec.n: Invalid value: 0: .spec.n accessor error: <nil> is of the type <nil>, expected "
           "int64"]),
         ({"spec": [1]},
-         [".spec.n: Invalid value: 0: .spec accessor error: [1] is of the type []interface {}, "
-          "expected map[string]interface {}"]),
+         [".spec.n: Invalid value: 0: .spec.n accessor error: [1] is of the type []interface {}, "
+          "expected map[string]interface{}"]),
         ({"status": {"s": 1}},
          [".status.s: Invalid value: \"\": .status.s accessor error: 1 is of the type int64, "
           "expected string"]),
