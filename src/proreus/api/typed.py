@@ -42,7 +42,7 @@ class ListType(StrEnum):
     MAP = "map"
 
 
-class Decode(Protocol):
+class ObjectDecoding(Protocol):
     def __call__(self, value: Any, *, is_text: bool = True) -> tuple[JsonObject, list[str]]:
         """The object and its unknown fields. Not ``is_text``: the values were decoded already."""
         ...
@@ -75,7 +75,7 @@ class TypeNode:
     enum: tuple[str, ...] = ()
     default: object = field(default=None)  # the schema's own default, None: none
     # custom kinds: a body → the object and its unknown fields, by rules of their own
-    decode: Decode | None = None
+    decode: ObjectDecoding | None = None
 
     def field_of(self, key: str) -> TypeNode | None:
         """The node below ``key``, None if the key is not declared here."""
