@@ -133,7 +133,7 @@ class CollectorRegistry:
         return f"<CollectorRegistry of {len(self._collectors)} collectors>"
 
 
-class _Counted:
+class Count:
     """The number of one combination of labels. Threads count, too."""
 
     __slots__ = ("_lock", "value")
@@ -154,11 +154,11 @@ class Counter:
         self, name: str, documentation: str, labels: Sequence[str], *, registry: CollectorRegistry
     ) -> None:
         self._name, self._documentation, self._labels = name, documentation, labels
-        self._counted: dict[tuple[str, ...], _Counted] = {}
+        self._counted: dict[tuple[str, ...], Count] = {}
         registry.register(self)
 
-    def labels(self, *values: str) -> _Counted:
-        return self._counted.get(values) or self._counted.setdefault(values, _Counted())
+    def labels(self, *values: str) -> Count:
+        return self._counted.get(values) or self._counted.setdefault(values, Count())
 
     def collect(self) -> Iterator[Metric]:
         family = CounterMetricFamily(self._name, self._documentation, labels=self._labels)

@@ -57,7 +57,7 @@ def _violations(
 def _update_violations(
     metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource, non_owners: NonOwners
 ) -> list[FieldError]:
-    found = Faults(_change_violations(metadata, old))
+    found = _change_violations(metadata, old)
     _add_content_violations(found, metadata, resource, non_owners)
     return found
 
@@ -71,7 +71,7 @@ def custom_update_violations(
     Kubernetes checks the first as a new object and as a changed one, and the second as a changed
     one again, which its names of finalizers are not checked as. Each check reports all it finds.
     """
-    content = collect_faults(lambda: _content_violations(metadata, non_owners))
+    content = collect_faults(lambda: _content_violations(Faults(), metadata, non_owners))
     changes = collect_faults(lambda: _change_violations(metadata, old)) + content
     prefixes: list[FieldError] = []
     if prefix := metadata.get("generateName"):
@@ -84,7 +84,7 @@ def custom_update_violations(
     return prefixes + content + changes, changes
 
 
-def _change_violations(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
+def _change_violations(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> Faults:
     found = Faults()
     if old.get("deletionTimestamp"):
         before = set(old.get("finalizers") or ())
@@ -116,13 +116,14 @@ def _add_content_violations(
     found: Faults, metadata: Mapping[str, Any], resource: Resource, non_owners: NonOwners
 ) -> None:
     """Of what a create and an update must keep to alike. Most objects have but some of these."""
-    found += _content_violations(metadata, non_owners)
+    _content_violations(found, metadata, non_owners)
     if finalizers := metadata.get("finalizers"):
         found += _finalizer_violations(finalizers, resource)
 
 
-def _content_violations(metadata: Mapping[str, Any], non_owners: NonOwners) -> list[FieldError]:
-    found = Faults()
+def _content_violations(
+    found: Faults, metadata: Mapping[str, Any], non_owners: NonOwners
+) -> Faults:
     if labels := metadata.get("labels"):
         found += label_violations(labels, "metadata.labels")
     if annotations := metadata.get("annotations"):

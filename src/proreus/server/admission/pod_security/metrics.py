@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from proreus.server.admission.pod_security.policy import LATEST, LevelVersion
 from proreus.server.discovery.version import MINOR
-from proreus.server.prometheus import CollectorRegistry, Counter
+from proreus.server.prometheus import CollectorRegistry, Count, Counter
 from proreus.server.registry.admission import Attributes
 
 _OF_REQUEST = ("request_operation", "resource", "subresource")
 _NAMES = {"pods": "pod", "namespaces": "namespace"}  # all else makes pods
+_KNOWN_MAX = 256  # namespaces may name any version
 
 
 class PodSecurityMetrics:
@@ -19,6 +20,8 @@ class PodSecurityMetrics:
             ("decision", "policy_level", "policy_version", "mode", *_OF_REQUEST),
             registry=registry,
         )
+        # By what tells evaluations apart: nearly every write of a pod is one.
+        self._known: dict[tuple[object, ...], Count] = {}
         self._exemptions = Counter(
             "pod_security_exemptions",
             "Number of exempt requests, not counting ignored or out of scope requests.",
@@ -36,9 +39,17 @@ class PodSecurityMetrics:
     def evaluated(
         self, attributes: Attributes, policy: LevelVersion, mode: str, *, is_allowed: bool
     ) -> None:
-        decision = "allow" if is_allowed else "deny"
-        level = (decision, policy.level, _version(policy), mode)
-        self._evaluations.labels(*level, *_request(attributes)).inc()
+        asked = (attributes.operation, attributes.resource.plural, attributes.subresource)
+        key = (*asked, policy.level, policy.version, mode, is_allowed)
+        counted = self._known.get(key)
+        if counted is None:
+            decision = "allow" if is_allowed else "deny"
+            level = (decision, policy.level, _version(policy), mode)
+            counted = self._evaluations.labels(*level, *_request(attributes))
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
+            self._known[key] = counted
+        counted.inc()
 
     def exempt(self, attributes: Attributes) -> None:
         self._exemptions.labels(*_request(attributes)).inc()

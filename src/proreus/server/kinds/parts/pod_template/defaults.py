@@ -14,7 +14,7 @@ from proreus.server.kinds.parts.pod_template.volume_defaults import default_volu
 
 _CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
 # They held init containers before fields did; Kubernetes keeps them out of what it stores.
-_INIT_ANNOTATIONS = tuple(
+_INIT_ANNOTATIONS = frozenset(
     f"pod.{stage}.kubernetes.io/{what}"
     for what in ("init-containers", "init-container-statuses")
     for stage in ("beta", "alpha")
@@ -47,7 +47,7 @@ def default_pod_template(template: JsonObject) -> None:
 
 def _drop_init_annotations(metadata: JsonObject) -> None:
     annotations = metadata.get("annotations")
-    if not annotations:
+    if not annotations or _INIT_ANNOTATIONS.isdisjoint(annotations):
         return
     for key in _INIT_ANNOTATIONS:
         annotations.pop(key, None)
