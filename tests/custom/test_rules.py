@@ -47,7 +47,8 @@ async def test_a_rule_about_a_field_that_is_not_there_is_refused(server: Running
 
 async def test_rules_validate_objects_with_all_causes(server: RunningServer) -> None:
     by_code = {"rule": "self.low > 0", "reason": "FieldValueForbidden", "fieldPath": ".low"}
-    rule = {"rule": "self.low <= self.high", "messageExpression": "'low is ' + string(self.low)"}
+    # How long a joined text may be is not known of numbers: the estimate refuses those.
+    rule = {"rule": "self.low <= self.high", "messageExpression": "string(self.low)"}
     async with server.client() as client:
         await define(client, ruled(rule, by_code, low=INTEGER, high=INTEGER))
         await widgets(client).create(widget("fine", spec={"low": 1, "high": 2}))
@@ -56,7 +57,7 @@ async def test_rules_validate_objects_with_all_causes(server: RunningServer) -> 
 
     causes = refused.value.status["details"]["causes"]
     assert [(one["field"], one["message"]) for one in causes] == [
-        ("spec", "Invalid value: low is 0"),
+        ("spec", "Invalid value: 0"),
         (
             "spec.low",
             "Forbidden: failed rule: self.low > 0",
