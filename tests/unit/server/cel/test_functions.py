@@ -12,6 +12,7 @@ from proreus.server.cel.checker import Checker
 from proreus.server.cel.evaluate import Program
 
 CHECKER = Checker.of_rules(None)
+NINES = "9" * 5_000  # Python makes no number of so many digits
 
 
 def value_of(text: str) -> Any:
@@ -124,6 +125,12 @@ def test_functions_hold(text: str) -> None:
         ("ip('g::1')", 'each colon-separated field must have at least one digit (at "g::1")'),
         ("ip('::%')", "zone must be a non-empty string"),
         ("cidr('10.0.0.0/08')", 'bad bits after slash: "08"'),
+        ("cidr('10.0.0.0/9223372036854775808')", "bad bits after slash"),
+        ("cidr('10.0.0.0/9223372036854775807')", "prefix length out of range"),
+        (f"cidr('10.0.0.0/{NINES}')", "bad bits after slash"),
+        (f"('%.' + '{NINES}f').format([1.0])", "error while converting precision to integer"),
+        (f"semver('{NINES}.0.0')", "value out of range"),
+        (f"semver('1.0.0-{NINES}')", "value out of range"),
         ("cidr('fe80::1%eth0/64')", "IPv6 zones cannot be present in a prefix"),
         ("cidr('10.0.0.0/8').containsIP('x')", "no such overload"),
         ("ip('1.2.3')", 'ParseAddr("1.2.3"): IPv4 address too short'),

@@ -21,6 +21,7 @@ from proreus.server.cel.values import EvaluationError, TypeValue
 
 _CLAUSE = re.compile(r"%(?:\.(\d+))?(.)?|[^%]+", re.DOTALL)
 _PRECISION_MAX = 1000
+_DIGITS_MAX = 19  # of 64 bits; no number is made of more
 _PRECISION = 6
 _EXACT = Context(prec=2 * _PRECISION_MAX)
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -77,6 +78,11 @@ def _known(verb: str) -> str:
 
 
 def _precision(digits: str | None) -> int:
+    if digits and (len(digits) > _DIGITS_MAX or int(digits) >= 2**63):
+        why = f'strconv.Atoi: parsing "{digits}": value out of range'
+        raise EvaluationError(
+            f"error while parsing precision: error while converting precision to integer: {why}"
+        )
     precision = int(digits) if digits else _PRECISION
     if precision > _PRECISION_MAX:
         raise EvaluationError(f"precision {precision} exceeds limit of {_PRECISION_MAX}")

@@ -12,7 +12,8 @@ _NO_DIGIT = "IPv4 field must have at least one digit"
 _GROUP = re.compile(r"[0-9a-fA-F]*", re.ASCII)
 _PART = re.compile(r"[0-9A-Za-z-]+")
 _LEADING_ZERO = re.compile(r"0[0-9]+")
-_UINT_MAX = 2**64 - 1
+_INT_MAX, _UINT_MAX = 2**63 - 1, 2**64 - 1
+_DIGITS_MAX = 20  # of either; longer ones are not made numbers of
 
 
 def address_fault(text: str) -> str:
@@ -34,7 +35,7 @@ def range_fault(text: str) -> str:
         why = "no '/'"
     elif not why and "%" in address:
         why = "IPv6 zones cannot be present in a prefix"
-    elif not why and not re.fullmatch(r"[0-9]|[1-9][0-9]+", bits):
+    elif not why and not (re.fullmatch(r"[0-9]|[1-9][0-9]+", bits) and _fits(bits, _INT_MAX)):
         why = f"bad bits after slash: {quote(bits)}"
     elif not why and int(bits) > (128 if ":" in address else 32):
         why = "prefix length out of range"
@@ -43,6 +44,10 @@ def range_fault(text: str) -> str:
     if _is_mapped(address):
         return f"{_RANGE}IPv4-mapped IPv6 address {quote(text)} is not allowed"
     return ""
+
+
+def _fits(digits: str, most: int) -> bool:
+    return len(digits) <= _DIGITS_MAX and int(digits) <= most
 
 
 def _is_mapped(text: str) -> bool:
@@ -145,7 +150,7 @@ def version_fault(text: str) -> str:
             return f"Invalid character(s) found in {name.lower()} number {quote(part)}"
         if _LEADING_ZERO.fullmatch(part):
             return f"{name} number must not contain leading zeroes {quote(part)}"
-        if not part or int(part) > _UINT_MAX:
+        if not part or not _fits(part, _UINT_MAX):
             why = "value out of range" if part else "invalid syntax"
             return f"strconv.ParseUint: parsing {quote(part)}: {why}"
     for part in before.split(".") if dash else ():
@@ -155,6 +160,8 @@ def version_fault(text: str) -> str:
             return f"Numeric PreRelease version must not contain leading zeroes {quote(part)}"
         if not _PART.fullmatch(part):
             return f"Invalid character(s) found in prerelease {quote(part)}"
+        if part.isdecimal() and not _fits(part, _UINT_MAX):
+            return f"strconv.ParseUint: parsing {quote(part)}: value out of range"
     for part in build.split(".") if plus else ():
         if not part:
             return "Build meta data is empty"
