@@ -7,6 +7,9 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from tests.closing import connections_ended
+
+_HANDSHAKE_S = 10.0
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -34,7 +37,10 @@ async def serving_connections(
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
-    server = await asyncio.start_server(connected, host, port, ssl=tls, limit=1 << 22)
+    patience_s = _HANDSHAKE_S if tls is not None else None
+    server = await asyncio.start_server(
+        connected, host, port, ssl=tls, limit=1 << 22, ssl_handshake_timeout=patience_s
+    )
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
@@ -43,3 +49,4 @@ async def serving_connections(
         for task in list(serving):
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
+        await connections_ended(server)
