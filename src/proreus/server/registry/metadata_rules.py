@@ -71,7 +71,7 @@ def custom_update_violations(
     Kubernetes checks the first as a new object and as a changed one, and the second as a changed
     one again, which its names of finalizers are not checked as. Each check reports all it finds.
     """
-    content = collect_faults(lambda: _content_violations(Faults(), metadata, non_owners))
+    content = collect_faults(lambda: _with_content_violations(Faults(), metadata, non_owners))
     changes = collect_faults(lambda: _change_violations(metadata, old)) + content
     prefixes: list[FieldError] = []
     if prefix := metadata.get("generateName"):
@@ -116,14 +116,15 @@ def _add_content_violations(
     found: Faults, metadata: Mapping[str, Any], resource: Resource, non_owners: NonOwners
 ) -> None:
     """Of what a create and an update must keep to alike. Most objects have but some of these."""
-    _content_violations(found, metadata, non_owners)
+    _with_content_violations(found, metadata, non_owners)
     if finalizers := metadata.get("finalizers"):
         found += _finalizer_violations(finalizers, resource)
 
 
-def _content_violations(
+def _with_content_violations(
     found: Faults, metadata: Mapping[str, Any], non_owners: NonOwners
 ) -> Faults:
+    """``found``, to which they are added: a list of their own for each write would cost more."""
     if labels := metadata.get("labels"):
         found += label_violations(labels, "metadata.labels")
     if annotations := metadata.get("annotations"):

@@ -243,9 +243,9 @@ class Update:
         stored = self.write.collection.to_stored(wanted)
         creation.set_namespace(self.write, stored)
         self.strategy.default(stored)
-        resource, part = self.write.collection.resource, self.write.subresource
-        is_shown = self.part is None and self.write.admission.is_configured_for_updates(
-            resource, part
+        write = self.write
+        is_shown = self.part is None and write.admission.is_configured_for_updates(
+            write.collection.resource, write.subresource
         )
         self._shown = deepcopy(stored) if is_shown else None
         self.strategy.reset(stored, live)
